@@ -14,11 +14,13 @@ from . import made
 from .peer import BENCH, CLASSIC, PHP_BODIES, QUERIES, ROOT, ROUTES, SECURE, SERVES, Commands, Peer, Starter, docroot
 
 CONNECTIONS = int(os.environ.get("BENCH_CONNECTIONS", "16"))  # to the database, of each server that shares them
+# As long as nginx waits for php-fpm: waiting requests are measured, not refused.
+QUEUE = ("--queue-timeout-ms", "60000")
 # Only the settings that the scenarios need: connections that may idle for minutes, and room for everything parked. And the setting
 # for an application that waits only for so many connections: further requests wait as requests, not as coroutines with stacks. In
 # their line those of the clients before, which have gone, may still stand.
 FLAGS = {"hello": ["--idle-timeout-ms", "600000"], "park": ["--coroutines-max", "12000"],
-         "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4), "--queue-max", "4000"]}
+         "db3": ["--coroutines-max", str(CONNECTIONS * 5 // 4), "--queue-max", "4000", *QUEUE]}
 # Another setting of the same application.
 SAME = {"spans": "hello", "figures": "hello"}
 # Scenarios of WebSockets.
@@ -27,8 +29,6 @@ PUSH = ("push", "broadcast", "crowd", "publish", "conversations", "stalled")
 INSTANCES = {"sleep": 1000, "wait1": 100, "wordpress": 60, "beside": 210}
 INSTANCES_USUAL = 50
 SITE_COUNT = 300
-# As long as nginx waits for php-fpm: waiting requests are measured, not refused.
-QUEUE = ("--queue-timeout-ms", "60000")
 WAITS = {**QUERIES, "redis": "/", "scope": "/", "hostile": "/"}
 WHOLE = {"applications": "/", "sqlite": "/sqlite.php?database=wal", "wait1": "/wait1.php", "wordpress": "/", "switch": "/turns.php",
          "instances": "/wait1.php", "fair": "/hello.php", "beside": "/waited.php"}
